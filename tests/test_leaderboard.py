@@ -137,7 +137,13 @@ def test_the_table_in_the_docstring_names_the_variables():
     )
     graded = leaderboard_model(graded_pairs(**JUDGED))
     grounded = leaderboard_model(voted_pairs(**JUDGED))
-    both = names(model) | names(graded) | names(leaderboard_model(margin_pairs())) | names(grounded)
+    votes = pd.DataFrame({"first": ["a", "b"] * 3, "second": ["b", "a"] * 3, "outcome": "first"})
+    votes = votes.assign(judge=[*"aabbcc"], kind=["p", "p", *"mmmm"], prompt=1, count=1)
+    target = leaderboard_model(
+        pairs_of(votes, judge="judge", by="kind", prompt="prompt"), target="p"
+    )
+    both = names(model) | names(graded) | names(leaderboard_model(margin_pairs()))
+    both |= names(grounded) | names(target)
     assert named == {name for name in both if not name.endswith("_z")}
 
 

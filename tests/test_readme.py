@@ -40,7 +40,7 @@ QUESTIONS = {  # short pages, which tests/test_pages.py runs
     for name in (
         "anchors", "benchmark", "borda_kemeny", "both_bad", "cite", "disconnected", "equal_ranks",
         "how_many", "item_covariates", "last_season", "margins", "misfit", "pairs_of_rankings",
-        "sampler", "saving",
+        "people", "sampler", "saving", "swapped",
     )
 }  # fmt: skip
 

@@ -17,6 +17,11 @@ and gives the first item the advantage :math:`o_k`. A judge calls equal items a 
   and ties may be more frequent there. Matches at one label are then not independent.
 * *opinions*: the judges are such a group. With adherence only, a judge with a different order
   and little noise would decide the ranks.
+* *a target*: the utilities are those of one kind of judge, such as people. Judges of another kind,
+  such as machines, see :math:`w_i + b_i`, with a bias :math:`b_i` that they share. Each deviates
+  from it, unless it is the only judge of its kind. Each other kind has a separate mean adherence.
+* *swapped orders*. Votes of a judge on the same two items i and j for the same prompt, in both
+  orders, share a deviation :math:`v` of :math:`w_i - w_j`. So they are not two independent votes.
 * *ties by item or strength*. The tie parameter is :math:`\nu_k e^{t_i + t_j}`.
 * *grades* y. The log odds of a grade better for the first item than the boundary b are
   :math:`\text{lead} - c_{kb}`. The cutpoints of a judge are symmetric, and their gaps vary by
@@ -62,6 +67,13 @@ variable                  dims            prior                                 
 ``g_spread``                              HalfNormal(utility_scale)                 a group g
 ``judge_deviation``       judge_item      judge_spread × Normal(0, 1)               opinions
 ``judge_spread``                          HalfNormal(utility_scale)                 opinions
+``bias``                  other_kind, …   bias_spread × Normal(0, 1)                a target
+``kind_deviation``        kind_item       the bias, and 0 for the target            a target
+``bias_spread``                           HalfNormal(utility_scale)                 a target
+``other_adherence``       other_kind      Normal(0, 1)                              a target
+``other_spread``                          HalfNormal(utility_scale)                 a target
+``swap_deviation``        swap            swap_spread × Normal(0, 1)                swapped orders
+``swap_spread``                           HalfNormal(utility_scale)                 swapped orders
 ``g_tie_effect``          g               g_tie_spread × Normal(0, 1)               a group g, ties
 ``g_tie_spread``                          HalfNormal(1)                             a group g, ties
 ``item_tie_effect``       item            item_tie_spread × Normal(0, 1)            ties by either
@@ -81,8 +93,13 @@ threshold.
 
 Deviations over judges, categories and items sum to zero, and so do effects of items on ties.
 Deviations of groups do not, because prompts and users are samples. So the geometric mean of the
-adherences is one, and a difference of utilities is the log odds with a typical judge. The sum of
-the utilities, which the data do not identify, is zero.
+adherences is one, and a difference of utilities is the log odds with a typical judge. With a
+target, it is one over the judges of the target, and a typical judge is one of them. The sum of the
+utilities, which the data do not identify, is zero, and so is the sum of the biases of a kind.
+
+With a target, ``judge_deviation`` has the deviations of all judges. Those of the target have the
+scale ``judge_spread``, if they have opinions, and the others ``other_spread``. The deviations by
+kind, ``kind_deviation``, are the biases, and zero for the target.
 """
 
 from collections.abc import Sequence
@@ -96,8 +113,10 @@ from pymc.distributions.multivariate import ZeroSumNormalRV
 from pytensor.tensor import TensorVariable
 
 from bayesrank.analysis.registry import find_group, remember
+from bayesrank.analysis.targets import biases, kinds_of, log_adherences, of_kinds
+from bayesrank.analysis.targets import opinions as judge_opinions
 from bayesrank.data import Pairs
-from bayesrank.data.read import BOUNDARY, coord_values
+from bayesrank.data.read import BOUNDARY, SWAP, coord_values
 from bayesrank.distributions import (
     BradleyTerry,
     Davidson,
@@ -120,15 +139,30 @@ __all__ = [
 
 
 MANY_JUDGES = 100  # a low-rank mass matrix slows sampling down from here on
+MANY_DEVIATIONS = 100  # with a target, deviations from which on it does so
 FEW_LABELS = 20  # the spread of a group with fewer labels is poorly known, and steps diverge
 DIFFER_CLEARLY = 100.0  # points vary this many times more than by chance: utilities are well known
 TIES_BY = ("item", "strength")
+ADHERENCE = 0.5  # scale of the spread of log adherences
 GAP = "upper_boundary"  # boundaries on the side of the first item
 WIDEST = 500.0  # logarithm of a tie parameter from which all matches tie
 MAY_DECIDE = 1 / 20  # with this share of the matches a judge with little noise may outvote all
 MOST_OPINIONS = 2000  # parameters of opinions
 RESERVED = frozenset(
-    {"adherence", "category", "cutpoint", "feature", "order", "threshold", "tie", "utility", "y"}
+    {
+        "adherence",
+        "bias",
+        "category",
+        "cutpoint",
+        "feature",
+        "order",
+        "other",
+        "swap",
+        "threshold",
+        "tie",
+        "utility",
+        "y",
+    }
 )
 """First words of the model's variables; no group of matches may have such a name."""
 
@@ -146,6 +180,9 @@ def leaderboard_model(
     order_effect: bool | None = None,
     neutral: str | None = None,
     ties_by: Sequence[str] = (),
+    target: str | None = None,
+    kind: str | None = None,
+    swaps: bool | None = None,
 ) -> pm.Model:
     """Build the model of a leaderboard: a PyMC model of matches, judges and categories.
 
@@ -185,6 +222,15 @@ def leaderboard_model(
         What ties depend on in addition to judges and `groups`. With "item", the tie rate varies by
         item. With "strength", it varies by item and with the strength of both items. Not with
         more than three grades or "both bad".
+    target : str, optional
+        The kind of judge whose utilities are sought, such as "people". Votes of judges of other
+        kinds, such as machines, are evidence with a bias. Needs votes of both.
+    kind : str, optional
+        With `target`, the group of the pairs with the kind of each judge; "kind" by default, which
+        `read_matches` makes of ``kind=`` or ``machines=``.
+    swaps : bool, optional
+        Whether votes of a judge on the same pair and prompt in both orders share a deviation. By
+        default, True if the pairs have the group "swap", which ``prompt=`` of `read_matches` makes.
 
     Returns
     -------
@@ -196,11 +242,12 @@ def leaderboard_model(
     Raises
     ------
     ValueError
-        If an option is invalid, a group does not exist, or a feature is always 0.
+        If an option is invalid, a group does not exist, or a feature is always 0. With `target`,
+        also if it is not a kind of judge, a judge is of two kinds, or all votes are of one kind.
 
     See Also
     --------
-    ranking_model, dynamic_model, fit, fit_pairs, Davidson
+    target_check, votes_worth, ranking_model, dynamic_model, fit, fit_pairs, Davidson
 
     Examples
     --------
@@ -210,11 +257,29 @@ def leaderboard_model(
     ['utility_scale', 'utility_z', 'nu']
     """
     category = find_group(pairs, "category", category)
+    kinds = None if target is None else kinds_of(pairs, target, kind)
+    if kinds is None and kind is not None:
+        raise ValueError(
+            f"`kind` is {kind!r}, but no `target` says which kind of judge is sought. Give both, "
+            "or neither."
+        )
+    if kinds is not None and kinds.group in groups:
+        raise ValueError(
+            f"`groups` has {kinds.group!r}, but `target` already lets the items deviate by it. "
+            "Leave it out of `groups`."
+        )
+    if swaps and SWAP not in pairs.groups:
+        raise ValueError(
+            "`swaps` is True, but the pairs do not say which votes are on the same prompt. Name "
+            "the column of prompts with `prompt` when you read the table."
+        )
+    swaps = SWAP in pairs.groups if swaps is None else swaps
     order_effect = pairs.ordered if order_effect is None else order_effect
     arguments = {
         "category": category, "groups": list(groups), "features": features, "opinions": opinions,
         "contrary": contrary, "prior": prior, "utility_scale": utility_scale,
         "order_effect": order_effect, "neutral": neutral, "ties_by": list(ties_by),
+        "swaps": swaps, "target": target, "kind": None if kinds is None else kinds.group,
     }  # fmt: skip
     if utility_scale is not None and not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
@@ -235,8 +300,10 @@ def leaderboard_model(
         opinions = True
     _check_ties_by(pairs, ties_by)
     groups = [group for group in groups if group != JUDGE]
-    by_default = have_opinions(pairs) and not contrary
-    if judges and (by_default if opinions is None else opinions):
+    mine = pairs if kinds is None else of_kinds(pairs, kinds)[0]
+    by_default = have_opinions(mine) and not contrary
+    differ = judges and (by_default if opinions is None else opinions)
+    if differ and kinds is None:
         groups.append(JUDGE)
 
     with pm.Model(coords=pairs.coords) as model:
@@ -254,7 +321,10 @@ def leaderboard_model(
             utility = pm.Deterministic("category_utility", by_category, dims=(category, "item"))
         parts: dict[str, Any] = {}
         if judges:
-            adherence = deviations(float(contrary), "adherence", 0.5, ("judge",))
+            if kinds is None:
+                adherence = deviations(float(contrary), "adherence", ADHERENCE, ("judge",))
+            else:
+                adherence = float(contrary) + log_adherences(kinds, ADHERENCE)
             adherence = adherence if contrary else pt.exp(adherence)
             parts["adherence"] = pm.Deterministic("adherence", adherence, dims="judge")
             if nu is not None:
@@ -276,6 +346,12 @@ def leaderboard_model(
         if styled:
             parts["slope"] = _slope(pairs, judges)
         parts["deviation"] = [_deviation(pairs, group, size) for group in groups]
+        if kinds is not None:
+            parts["deviation"].append(biases(pairs, kinds, size))
+            apart = judge_opinions(pairs, kinds, size, of_target=differ)
+            parts["deviation"] += [] if apart is None else [apart]
+        if swaps:
+            parts["deviation"].append(sampled_deviations(SWAP, size, SWAP))
         if graded:
             cut = _cutpoints(pairs, judges)
             OrderedPairs("y", utility, cutpoints=cut, order_effect=order, observed=pairs, **parts)
@@ -355,9 +431,13 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     drawn = model["utility" if "utility" in {rv.name for rv in model.free_RVs} else "utility_z"]
     stiff = not isinstance(drawn.owner.op, ZeroSumNormalRV) and not n_judges
     many = any(name.endswith("_deviation") for name in dims)
+    if "bias" in dims:  # the biases and the utilities of people correlate
+        apart = [dim for name in dims if name.endswith("_deviation") for dim in dims[name]]
+        many = sum(len(model.coords[dim]) for dim in apart) > MANY_DEVIATIONS
     low_rank = {"adaptation": "low_rank"} if (few or stiff) and not many else {}
     short = {"target_accept": 0.95} if few or "category_utility" in dims else {}
     groups = {name.removesuffix("_deviation") for name in dims if name.endswith("_deviation")}
+    groups = {group for group in groups if f"{group}_spread" in model.named_vars}
     if any(len(model.coords[group]) <= FEW_LABELS for group in groups - {JUDGE}):
         short = {"target_accept": 0.99}
     return low_rank | short

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesrank.analysis.analysis import Analysis, confounded, open_ranks
 from bayesrank.analysis.size import Size
+from bayesrank.data.read import SWAP
 from bayesrank.texts import MATCHES, sentence
 
 if TYPE_CHECKING:
@@ -31,14 +32,14 @@ class MatchAnalysis(Analysis):
     ----------
     pairs : Pairs
     category, groups, features, opinions, contrary, prior, utility_scale, order_effect, neutral, \
-ties_by
+ties_by, target, kind, swaps
         As in `bayesrank.leaderboard_model`.
     """
 
     KIND = "matches"
     ARGUMENTS: ClassVar = (
         "category", "groups", "features", "opinions", "contrary", "prior", "utility_scale",
-        "order_effect", "neutral", "ties_by",
+        "order_effect", "neutral", "ties_by", "target", "kind", "swaps",
     )  # fmt: skip
     has_categories = True
     words = MATCHES
@@ -57,8 +58,12 @@ ties_by
         order_effect: bool | None = None,
         neutral: str | None = None,
         ties_by: Sequence[str] = (),
+        target: str | None = None,
+        kind: str | None = None,
+        swaps: bool | None = None,
     ) -> None:
         from bayesrank.analysis.leaderboard import are_graded, have_opinions
+        from bayesrank.analysis.targets import kinds_of, of_kinds
 
         self.data = self.pairs = pairs
         self.category, self.opinions, self.contrary = category, opinions, contrary
@@ -73,7 +78,12 @@ ties_by
         self.judges = len(pairs.judges) > 1
         if "judge" in groups:
             opinions = self.opinions = True
-        by_default = have_opinions(pairs) and not contrary
+        self.swaps = SWAP in pairs.groups if swaps is None else swaps
+        self.target = target
+        self.kinds = None if target is None else kinds_of(pairs, target, kind)
+        self.kind = None if self.kinds is None else self.kinds.group
+        mine = pairs if self.kinds is None else of_kinds(pairs, self.kinds)[0]
+        by_default = have_opinions(mine) and not contrary
         self.differ = self.judges and (by_default if opinions is None else opinions)
         self.categories = category is not None and len(pairs.group_labels(category)) > 1
         self.ties = not self.graded and not self.both_bad and bool(pairs.counts[:, 2].any())
@@ -86,7 +96,8 @@ ties_by
         self.simple = not any(more) and pairs.features is None
         self.reading = GRADED if self.graded else GROUNDED if self.both_bad else READING
         if self.judges:
-            self.reading += ", judged by a typical judge"
+            whom = "a typical judge" if self.kinds is None else f"a typical judge of {target}"
+            self.reading += f", judged by {whom}"
         self.description = self._in_words()
         self.checked = self._variables()
 
@@ -125,7 +136,24 @@ ties_by
             categories=self.categories,
             features=self.feature_names,
             groups=self.groups,
+            target=self.target,
+            swaps=self.swaps,
         )
+
+    def of_kinds(self) -> "tuple[MatchAnalysis, MatchAnalysis]":
+        """Return the analyses of the votes of the target alone, and of all others alone.
+
+        The sides have the options of this analysis, but no target.
+        """
+        from bayesrank.analysis.targets import of_kinds
+
+        assert self.kinds is not None  # for the type checker
+        same = self.arguments | {"target": None, "kind": None, "ties_by": []}
+        if "judge" not in same["groups"]:
+            same["opinions"] = self.opinions
+        same["swaps"] = None if self.swaps else False
+        mine, theirs = of_kinds(self.pairs, self.kinds)
+        return MatchAnalysis(mine, **same), MatchAnalysis(theirs, **same)
 
     def _variables(self) -> list[tuple[str, str]]:
         """List the variables whose convergence is checked, and their dims."""
@@ -171,6 +199,8 @@ ties_by
             labels = np.bincount(seen)
             ties = self.ties and group != "judge"
             apart.append((len(seen) + ties * len(labels), int(labels.max()) + ties))
+        if self.swaps:
+            apart.append((len(pairs.group_labels(SWAP)), 1))
         free = rest + sum(number for number, _ in apart)
         return Size(self.entries, free, 2 * free, *max(apart))
 
@@ -197,7 +227,7 @@ ties_by
             out.append(text)
         if "judge" in self.columns and not self.judges:
             out.append(sentence("one_alone", who="judge", name=pairs.judges[0]))
-        if may_decide_alone(pairs) and not self.differ:
+        if may_decide_alone(pairs) and not self.differ and self.kinds is None:
             n = np.bincount(pairs.judge_idx, pairs.matches, len(pairs.judges))
             judge = pairs.judges[int(n.argmax())]
             out.append(sentence("decides_alone", judge=judge, share=n.max() / n.sum()))

@@ -17,7 +17,7 @@ from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.analysis.fit import METHODS, RECORD
 from bayesrank.analysis.models import KINDS, analysis_with
 from bayesrank.data import Pairs, Rankings, UninformativeRankingWarning
-from bayesrank.data.read import Group, who_won
+from bayesrank.data.read import SWAP, Group, who_won
 from bayesrank.priors import PRIORS
 from bayesrank.schema import (
     COUNT,
@@ -93,7 +93,10 @@ ARGUMENTS: dict[str, Check] = {
     "opinions": lambda value: value is None or _is_flag(value),
     "order_effect": _is_flag,
     "prior": lambda value: value in PRIORS,
+    "kind": _is_name,
     "since": _is_name,
+    "swaps": lambda value: value is None or _is_flag(value),
+    "target": _is_name,
     "tasks": _is_flag,
     "threshold": _is_flag,
     "ties_by": _are_texts,
@@ -171,7 +174,8 @@ def read_data(posterior: xr.DataTree, record: FitRecord) -> Any:
     arguments = record.arguments
     try:
         kept = Kept(posterior, "y")
-        named = [arguments.get(name) for name in ("category", "cluster", "neutral", "time")]
+        named = [arguments.get(name) for name in ("category", "cluster", "kind", "neutral", "time")]
+        named += [SWAP] if arguments.get("swaps") else []
         groups = [name for name in (*named, *arguments.get("groups", ())) if name is not None]
         with warnings.catch_warnings():  # the notes of the fit say so already
             warnings.simplefilter("ignore", UninformativeRankingWarning)

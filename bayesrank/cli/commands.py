@@ -243,6 +243,7 @@ def _analysis(
             neutral=group("neutral"),
             groups=columns.group_names,
             ties_by=columns.ties_by,
+            target=columns.target,
         )
     tasks: dict[str, Any] = {"tasks": False, "threshold": False}
     if isinstance(columns, ChoiceColumns):

@@ -413,6 +413,13 @@ class MatchColumns(Table):
     count: Number of times that the match occurred. [default: once]
     weight: Evidence weight of the match. It is not a number of matches.
     judge: Who judged. Judges may differ in reliability and in bias.
+    prompt: Prompt, if judges saw the same two items for the same prompt in both orders. The two
+        votes are then not independent.
+    target: Rank by the judges of this kind, such as people. Votes of other judges are evidence with
+        a bias. Needs --kind or --machines.
+    kind: Kind of the judge, such as human or llm.
+    machines: A judge that is a machine, instead of --kind; may be repeated. All other judges are
+        people.
     category: Category. An item may be better in some categories than in others.
     feature: Covariate to adjust for, such as length_a,length_b. Name two columns (first and second
         item) or one column with the difference; may be repeated.
@@ -432,7 +439,9 @@ class MatchColumns(Table):
         **same_names(
             "margins wins_a wins_b ties matrix pair first_wins second_wins tie both_bad count"
         ),
-        **same_names("weight judge category feature group neutral order date day_first"),
+        **same_names(
+            "prompt weight judge kind machines category feature group neutral order date day_first"
+        ),
     }
 
     first: str | None = option(metavar="COLUMN")
@@ -458,6 +467,10 @@ class MatchColumns(Table):
     count: str | None = option(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
     judge: str | None = option(metavar="COLUMN")
+    prompt: str | None = option(metavar="COLUMN")
+    target: str | None = option(metavar="KIND")
+    kind: str | None = option(metavar="COLUMN")
+    machines: tuple[str, ...] = repeated(metavar="JUDGE")
     category: str | None = option("--category", "--by", metavar="COLUMN")
     feature: tuple[str, ...] = repeated(metavar="COLUMN[,COLUMN]")
     group: tuple[str, ...] = repeated(metavar="COLUMN")
@@ -496,7 +509,21 @@ class MatchColumns(Table):
 
     def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
-        self.check_dates("judge category feature group ties_by grade probability margins both_bad")
+        self.check_dates(
+            "judge prompt target kind machines category feature group ties_by grade probability "
+            "margins both_bad"
+        )
+        told = self.kind is not None or bool(self.machines)
+        refuse(
+            self.target is not None and not told,
+            "--target needs the kinds of the judges. Give --kind COLUMN, or --machines JUDGE for "
+            "each judge that is a machine; all others are then people.",
+        )
+        refuse(
+            told and self.target is None,
+            "--kind and --machines need --target, the kind of judge by which to rank, such as "
+            "--target people.",
+        )
         for name in (group for group in self.group if group != self.judge):
             refuse(
                 "/" in name or name in RESERVED,
@@ -512,7 +539,7 @@ class MatchColumns(Table):
             self.leave_out("ties_by", "With --winner and --loser no match is a tie")
         if not self.order:
             self.leave_out(
-                "neutral", "With --no-order the first item has no advantage in any match"
+                "neutral prompt", "With --no-order the first item has no advantage in any match"
             )
 
 
@@ -628,6 +655,7 @@ OPTIONS = {
     "random_seed": "--seed",
     "same_units": "--same-units",
     "since": "--since",
+    "target": "--target",
     "ties_by": "--ties-by",
     "time": "--date",
     "utility_scale": "--prior-scale",

@@ -46,6 +46,7 @@ from bayesrank.data.read.pair_entries import (
     STATED,
     STATED_VOTE,
     STATED_WEIGHT,
+    SWAP,
     MatchFeatures,
     check_both_bad,
     check_exact,
@@ -58,6 +59,7 @@ from bayesrank.data.read.pair_entries import (
     square_axis,
     square_counts,
     stated_outcomes,
+    swapped_votes,
     two_items,
     who_won,
     whole_counts,
@@ -207,6 +209,7 @@ class Pairs(Frozen):
         both_bad: Hashable | None = None,
         count: str | None = None,
         judge: str | None = None,
+        prompt: str | None = None,
         by: str | Sequence[str] = (),
         weight: str | None = None,
         features: MatchFeatures = (),
@@ -249,6 +252,11 @@ class Pairs(Frozen):
             Column with the number of such matches, whole and >= 0; 1 by default.
         judge : str, optional
             Column of judges; one judge 'all' by default.
+        prompt : str, optional
+            Column of prompts, if judges saw the same pair for the same prompt in both orders. Votes
+            of one judge on the same two items and prompt get the same label of the group "swap".
+            They are not independent, and `leaderboard_model` joins them. The label of judges who
+            saw nothing in both orders is "one order only".
         by : str or sequence of str, optional
             Columns that group the pairs: category, prompt, day.
         weight : str, optional
@@ -271,7 +279,8 @@ class Pairs(Frozen):
         ValueError
             If a column or label is missing, an item or outcome is unknown, or an item is compared
             with itself. Also if a grade is repeated, or a grade such as "tie" is not in the middle.
-            Also if a count is negative or not whole, or a weight is negative. Also if a probability
+            Also if no judge saw a pair in both orders, although `prompt` is given. Also if a count
+            is negative or not whole, or a weight is negative. Also if a probability
             is not between 0 and 1, or a number is not finite. Also if a column of `by` or a feature
             has a reserved name, or a file cannot be read.
         FileNotFoundError
@@ -313,13 +322,25 @@ class Pairs(Frozen):
         count, judge, weight = (names[x] for x in ("count", "judge", "weight"))
         by = [by] if isinstance(by, str) else list(by)
         order = None if grades is None else check_grades(grades)
+        if prompt is not None and SWAP in by:
+            raise ValueError(
+                f"`by` has {SWAP!r}, the name of the group that `prompt` makes. Leave one of the "
+                "two out."
+            )
         check_names(by, PAIR_NAMES if order is None else (*PAIR_NAMES, BOUNDARY), "pairs")
         columns = feature_columns(features, (*PAIR_NAMES, *by))
         ahead_of = [name for sides in columns.values() for name in sides]
         frame = table_of(
             frame,
             "pairs",
-            labels=[first, second, outcome if stated is None else None, judge, *by],
+            labels=[
+                first,
+                second,
+                outcome if stated is None else None,
+                judge,
+                None if prompt in by else prompt,
+                *by,
+            ],
             numbers=[count, weight, stated, *ahead_of],
             optional=optional,
         )
@@ -344,6 +365,9 @@ class Pairs(Frozen):
         else:
             who, judges = sorted_axis(frame[judge], judge)
         apart = {name: sorted_axis(frame[name], name) for name in by}
+        if prompt is not None:
+            asked = sorted_axis(frame[prompt], prompt)
+            apart[SWAP] = swapped_votes((one, other, axis), (who, judges), asked)
         evidence = None if weight is None else amounts(frame, weight, "weight")
         ahead = read_features(frame, columns)
         is_vote = None

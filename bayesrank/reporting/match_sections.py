@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from bayesrank.analysis.auditing import audit
 from bayesrank.analysis.matches import MatchAnalysis
-from bayesrank.data.read import BOTH_BAD, label_times
+from bayesrank.data.read import BOTH_BAD, ONE_ORDER, SWAP, label_times
 from bayesrank.match_outcomes import grade_probabilities
 from bayesrank.plots import outcome_bars, plot_adherence
 from bayesrank.reporting import sections
@@ -29,9 +29,11 @@ from bayesrank.reporting.parts import (
     mark_counted,
     marked_svg,
 )
+from bayesrank.reporting.target_sections import target
 from bayesrank.results import (
     adherence_summary,
     effective_judges,
+    flip_rates,
     match_probability,
     matches_needed,
     rank_summary,
@@ -55,6 +57,7 @@ MOST_BARS = 30  # most items or pairs of items in the picture of outcomes
 MOST_JUDGES = 100  # most judges in the picture and the table of the page
 # A list of more judges shows the outliers and this number of others; the rest folds.
 MOST_JUDGES_AT_ONCE, FEW_JUDGES = 20, 10
+RARE = 0.005  # probability below which a flip rate is not as expected, on each side
 LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
 
@@ -66,7 +69,9 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
     out = []
     if len(summary) > 1:
         out.append(leader(posterior, summary, COMPARED))
-        out.append(coming(posterior, summary, layout.top, analysis.groups))
+        out.append(coming(posterior, summary, layout.top, analysis.groups, analysis.target))
+    if analysis.kinds is not None:
+        out.append(target(report, analysis))
     if analysis.adjusted:
         raw = report.sample(MatchAnalysis(pairs, **analysis.arguments | {"features": False}))
         out += features(posterior, summary, raw, layout)
@@ -81,7 +86,10 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
     if (part := stated(posterior, pairs)) is not None:
         out.append(part)
     if analysis.judges:
-        out.append(judges(posterior, pairs, MOST_JUDGES, layout))
+        out.append(judges(posterior, pairs, MOST_JUDGES, layout, analysis.kinds))
+    joined = analysis.swaps and ONE_ORDER not in pairs.group_labels(SWAP)
+    if analysis.swaps:
+        out.append(swaps(posterior, predicted))
     by = ["judge"] if analysis.judges else []
     if analysis.categories:
         group = str(analysis.category)
@@ -89,7 +97,8 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         n = np.bincount(pairs.group_idx(group), pairs.matches)
         labels, name = pairs.coords[group], analysis.category_name
         out += categories(posterior, name, labels, n, "Matches", summary, layout)
-    out.append(sections.predictions(predicted, "pair", MATCHES))
+    # votes on a pair in both orders are left out together
+    out.append(sections.predictions(predicted, SWAP if joined else "pair", MATCHES))
     out.append(sections.checks_of_matches(predicted, by))
     if len(summary) <= MOST_AUDITED:
         out.append(
@@ -156,7 +165,7 @@ def _matches(n: float, most: int) -> str:
     return f"more than {most:,}" if np.isinf(n) else f"{int(n):,}"
 
 
-def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
+def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout, kinds: Any = None) -> Part:
     """Show the adherence of judges, and their bias towards the first item."""
     csv = adherence_summary(posterior, dim="judge", ci_prob=layout.ci_prob)[::-1]
     csv = csv.sort_values("outlier", ascending=False, kind="stable")
@@ -177,9 +186,10 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
     columns = {"Matches": "{matches:,}", "Adherence": "{mean:.2f}"}
     columns |= {"From": "{low:.2f}", "To": "{high:.2f}"}
     draws, spread = posterior["posterior"], None
-    if "judge_deviation" in draws:
-        csv["agrees"] = _agreement(posterior, pairs)[csv.index]
+    if "judge_deviation" in draws or kinds is not None:
+        csv["agrees"] = _agreement(posterior, pairs, kinds)[csv.index]
         columns["Agrees"] = "{agrees:.2f}"
+    if "judge_spread" in draws:
         spread = float(draws["judge_spread"].mean()), float(draws["judge_spread"].std())
     if "judge_order_effect" in draws:
         order = draws["judge_order_effect"]
@@ -211,6 +221,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         "judges",
         prob=layout.ci_prob,
         outliers=list(table.index[:outliers]),
+        target=None if kinds is None else kinds.target,
         spread=spread,
         order="judge_order_effect" in draws,
         ties="Equals tie" in columns,
@@ -231,6 +242,25 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         first,
         files={"adherence.svg": picture, "judges.csv": csv},
         data={"judges": csv},
+    )
+
+
+def swaps(posterior: Any, predicted: Any) -> Part:
+    """Show how often verdicts flip with the order of the two items, by judge."""
+    csv = flip_rates(predicted)
+    columns = {"Pairs": "{pairs:,}", "Flips": "{flips:.2f}", "Reversed": "{reversed:.2f}"}
+    columns |= {"Expected": "{expected:.2f}", "From": "{low:.2f}", "To": "{high:.2f}"}
+    table = formatted(csv, "Judge", columns)
+    table.index = pd.Index(with_noun("judge", csv.index), name="Judge")
+    spread = posterior["posterior"]["swap_spread"]
+    odd = list(table.index[(np.minimum(csv["p_more"], 1 - csv["p_more"]) < RARE).to_numpy()])
+    return Part(
+        "Verdicts in both orders",
+        paragraphs("swaps", spread=(float(spread.mean()), float(spread.std())), odd=some(odd, 5)),
+        table.head(MOST_JUDGES),
+        file="flips.csv",
+        files={"flips.csv": mark_counted(csv)},
+        data={"flips": csv},
     )
 
 
@@ -633,15 +663,25 @@ def _audited(found: pd.DataFrame, detail: str) -> Part:
     )
 
 
-def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
-    """Correlate the opinions of each judge with the utilities of the judged items, on average."""
+def _agreement(posterior: Any, pairs: "Pairs", kinds: Any = None) -> pd.Series:
+    """Correlate the opinions of each judge with the utilities of the judged items, on average.
+
+    Opinions of judges of other kinds than the target include the bias of their kind.
+    """
     draws, seen = posterior["posterior"], pairs.seen("judge")
-    shared, deviation = (
-        draws[name].transpose(dim, "chain", "draw").values.reshape(draws.sizes[dim], -1)
-        for name, dim in (("utility", "item"), ("judge_deviation", "judge_item"))
-    )
+
+    def drawn(name: str, *dims: str) -> Any:
+        found = draws[name].transpose(*dims, *SAMPLE).to_numpy()
+        return found.reshape(*found.shape[:-2], -1)
+
+    shared, deviation = drawn("utility", "item"), np.zeros(1)
+    if "judge_deviation" in draws:
+        deviation = drawn("judge_deviation", "judge_item")
     whose = np.empty(len(seen.labels), dtype=np.int64)
     whose[seen.first], whose[seen.second] = pairs.judge_idx, pairs.judge_idx
+    if kinds is not None:
+        bias = np.append(drawn("bias", "other_kind", "item"), 0 * shared[None], axis=0)
+        deviation = deviation + bias[kinds.of_judge[whose], seen.item]  # the last is the target
     found = {}
     for k, judge in enumerate(pairs.coords["judge"]):
         mine = np.flatnonzero(whose == k)

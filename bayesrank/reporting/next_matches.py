@@ -19,8 +19,17 @@ NOBODY = pd.Series([], dtype=float)
 MOST_SETTLED = 100  # most items for which the future is simulated, which takes a few seconds
 
 
-def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[str]) -> Part:
-    """Say which pairs to play next, and how many more matches separate the leader."""
+def coming(
+    posterior: Any,
+    summary: pd.DataFrame,
+    top: int,
+    together: Sequence[str],
+    target: Any = None,
+) -> Part:
+    """Say which pairs to play next, and how many more matches separate the leader.
+
+    With a target, these are matches that its judges judge.
+    """
     draws = posterior["posterior"].to_dataset()
     tied = list(summary.index[summary["status"] != BEHIND])
     alone = len(tied) == 1
@@ -49,6 +58,7 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
         of_all=found[0] if found else None,
         about=[_about(one) for one in found],
         judged="adherence" in draws,
+        target=target,
         together=together,
         sought=sought,
         sure=sure,

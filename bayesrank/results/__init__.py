@@ -31,10 +31,13 @@ from bayesrank.results.evaluation.metrics import (
     query_metrics,
 )
 from bayesrank.results.evaluation.recommendation import recommendation_metrics
+from bayesrank.results.evaluation.target import TargetCheck, target_check
 from bayesrank.results.matches.adherence import adherence_summary, effective_judges
 from bayesrank.results.matches.needed import MatchesNeeded, matches_needed, rankings_needed
 from bayesrank.results.matches.outcomes import match_probability, matches_of, outcome_probability
 from bayesrank.results.matches.planning import next_matches
+from bayesrank.results.matches.swaps import flip_rates
+from bayesrank.results.matches.worth import VotesWorth, votes_worth
 from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.clusters import rank_clusters
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
@@ -68,6 +71,8 @@ __all__ = [
     "ParetoKWarning",
     "PriceWarning",
     "QueryMetrics",
+    "TargetCheck",
+    "VotesWorth",
     "adherence_summary",
     "attribute_importance",
     "baseline_elpd",
@@ -87,6 +92,7 @@ __all__ = [
     "expected_kendall",
     "expected_reciprocal_rank",
     "first_places",
+    "flip_rates",
     "loo",
     "loo_by_ranker",
     "match_checks",
@@ -111,9 +117,11 @@ __all__ = [
     "relabel_components",
     "resample_location",
     "share_of_preference",
+    "target_check",
     "tied_sets",
     "tied_with_leader",
     "tiers",
+    "votes_worth",
     "willingness_to_pay",
     "win_probability",
     "worst_checks",

@@ -12,9 +12,11 @@ import pandas as pd
 from bayesrank.data import Pairs
 from bayesrank.data.read import (
     BOTH_BAD,
+    ONE_ORDER,
     OUTCOMES,
     PREFERENCE,
     PROBABILITY,
+    SWAP,
     check_grades,
     label_repr,
     quoted,
@@ -53,8 +55,15 @@ TIED = frozenset(
     ("tie", "ties", "tied", "draw", "draws", "drawn")
 )  # in a further column of winners and losers
 EMPTY = ("", "-", "\N{EN DASH}", "\N{EM DASH}", "x", "*", "na", "nan")  # on a diagonal
+KIND, PEOPLE, MACHINES = "kind", "people", "machines"
+"""Name of the group of kinds of judge, and its labels if `machines` lists the machines."""
+
 LEAST_MIRRORED = 4  # fewest matches that may stand twice in a table
-_COUNT, _WON = "count of a row", "outcome of a row"  # columns that are added to a table
+_COUNT, _WON, _PROMPT = (
+    "count of a row",
+    "outcome of a row",
+    "prompt of a row",
+)  # columns that are added to a table
 _PAIR = re.compile(r"(?:.*?)(\d)(\d)|(?:.*?)(\d+)\D+(\d+)")
 
 
@@ -85,6 +94,9 @@ class MatchColumns:
     count: str | None = None
     weight: str | None = None
     judge: str | None = None
+    prompt: str | None = None
+    kind: str | None = None
+    machines: Texts = ()
     category: str | None = None
     feature: Texts | Mapping[str, str | tuple[str, str]] = ()
     group: Texts = ()
@@ -95,7 +107,17 @@ class MatchColumns:
     @property
     def roles(self) -> dict[str, str]:
         """Columns by the role that they have in the data."""
-        names = ("first", "second", "winner", "loser", "judge", "category", "neutral", "date")
+        names = (
+            "first",
+            "second",
+            "winner",
+            "loser",
+            "judge",
+            "kind",
+            "category",
+            "neutral",
+            "date",
+        )
         return {role: column for role in names if (column := getattr(self, role)) is not None}
 
     @property
@@ -181,7 +203,15 @@ class MatchColumns:
     @property
     def labels(self) -> list[str]:
         """Columns of labels and features, which every match needs."""
-        named = [*self.sides, self.judge, self.category, self.date, *self.groups]
+        named = [
+            *self.sides,
+            self.judge,
+            self.prompt,
+            self.kind,
+            self.category,
+            self.date,
+            *self.groups,
+        ]
         named += [name for sides in self.features.values() for name in sides]
         return [name for name in named if name is not None]
 
@@ -195,6 +225,9 @@ class MatchColumns:
     def check(self) -> None:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
         _ = self.said, self.features
+        self._check_kinds()
+        if not self.ordered:
+            self._leave_out(["prompt"], "Without an order, no pair is seen in both orders")
         if self.grade is None and self.grades:
             raise MissingColumnsError(
                 "Missing: grade=COLUMN, the column of the grades that `grades` lists."
@@ -214,6 +247,7 @@ class MatchColumns:
             more += ["category", "feature", "group", "neutral", "date"]
             codes = ["first_wins", "second_wins", "tie", "both_bad"]
             more += ["judge", "pair", *codes] if self.matrix else []
+            more += ["prompt", "kind", "machines"]
             self._leave_out(more, f"With `{other}` no column has one item")
             return
         if self.winner is not None and self.first is not None and self.second is not None:
@@ -260,6 +294,23 @@ class MatchColumns:
             self._leave_out(["ties"], "`ties` needs `wins_a` and `wins_b`")
         else:
             self._leave_out(["count", "date"], "`wins_a` and `wins_b` count several matches")
+
+    def _check_kinds(self) -> None:
+        """Refuse kinds of judge without judges, or in two ways."""
+        given = "kind" if self.kind is not None else "machines"
+        if self.kind is None and not texts_of(self.machines):
+            return
+        if self.kind is not None:
+            self._leave_out(["machines"], "`kind` names the column with the kind of each judge")
+        if self.judge is None:
+            raise MissingColumnsError(
+                f"Missing: judge=COLUMN, the judges whose kinds `{given}` tells."
+            )
+        if KIND in self.groups and self.kind != KIND:
+            raise TableError(
+                f"`group` names a column {KIND!r}, which is the name of the kinds of the judges. "
+                "Rename that column."
+            )
 
     def _check_pair(self, *names: str) -> None:
         """Refuse one of two arguments without the other."""
@@ -398,6 +449,12 @@ class MatchReader:
                 text = labels(frame[column])
                 same = self.selection.one_spelling(text, "judges") if group == "judge" else {}
                 table[group] = merged(text, same)
+        if c.kind is not None:
+            table[KIND] = labels(frame[c.kind])
+        elif machines := texts_of(c.machines):
+            table[KIND] = self._kinds(table["judge"], machines)
+        if c.prompt is not None:
+            table[_PROMPT] = labels(frame[c.prompt])
         if c.neutral is not None:
             table["neutral"] = yes_or_no(frame[c.neutral], "neutral")
         for group in c.groups:
@@ -408,7 +465,7 @@ class MatchReader:
             exchanged = {x: total - x for x in table["outcome"].unique()}
         if c.winner is not None and not c.names_winner:
             self._refuse_ties(table)
-        elif "count" not in table and _is_mirrored(table, exchanged):
+        elif c.prompt is None and "count" not in table and _is_mirrored(table, exchanged):
             self.note(
                 "Each match also stands in the table with its two items exchanged. If two such "
                 "rows describe the same match, keep one of them, for example with `where`. "
@@ -425,7 +482,8 @@ class MatchReader:
             table[features[name]] = one - other[0] if other else one
         if not c.ordered:
             _sort_sides(table, list(features.values()), exchanged)
-        groups = [group for group in ("category", "neutral", "date") if group in table]
+        known = ("category", KIND, "neutral", "date")
+        groups = [group for group in known if group in table and group not in c.groups]
         named: dict[str, Any] = {
             "first": "first",
             "second": "second",
@@ -437,10 +495,17 @@ class MatchReader:
             "count": "count" if "count" in table else None,
             "weight": "weight" if "weight" in table else None,
             "judge": "judge" if c.judge is not None else None,
+            "prompt": _PROMPT if c.prompt is not None else None,
             "features": features,
         }
         by = [*groups, *c.groups]
         pairs = Pairs.from_frame(table, by=by, **named)._with(ordered=c.ordered)
+        if c.prompt is not None:
+            seen = self._seen_in_both_orders(pairs)
+            self.note(
+                f"By column {c.prompt!r}, judges saw {seen:,} pairs in both orders. The votes on "
+                "such a pair are not independent, and share a deviation."
+            )
         if c.margins:
             self.note(
                 f"The score in {c.score_a!r} minus the score in {c.score_b!r} is read as "
@@ -654,6 +719,31 @@ class MatchReader:
             f"best for the first item, {grades[-1]} the best for the second."
         )
         return grades
+
+    @staticmethod
+    def _seen_in_both_orders(pairs: Pairs) -> int:
+        """Count the pairs and prompts that a judge saw in both orders."""
+        both = np.zeros((2, len(pairs.group_labels(SWAP))), dtype=bool)
+        both[(pairs.first > pairs.second).astype(int), pairs.group_idx(SWAP)] = True
+        return int((both.all(axis=0) & (pairs.group_labels(SWAP) != ONE_ORDER)).sum())
+
+    def _kinds(self, judges: pd.Series, machines: Sequence[str]) -> Any:
+        """Return the kind of the judge of each row: people, or machines by name."""
+        known = {*judges}
+        for name in machines:
+            if name not in known:
+                raise TableError(
+                    f"`machines` names {name!r}, but the judges in column {self.columns.judge!r} "
+                    f"are {quoted(sorted(known), 20)}. Name the judges that are machines as the "
+                    "table writes them."
+                )
+        kinds = np.where(judges.isin(machines), MACHINES, PEOPLE)
+        n = int((kinds == MACHINES).sum())
+        self.note(
+            f"Judges that are machines: {quoted(machines, 20)}, with {n:,} of {len(kinds):,} rows. "
+            "All other judges are people."
+        )
+        return kinds
 
     def _named_winners(self, text: pd.Series, table: pd.DataFrame) -> pd.Series:
         """Read a column of names of winners."""

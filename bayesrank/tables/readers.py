@@ -164,6 +164,9 @@ def read_matches(
     count: str | None = None,
     weight: str | None = None,
     judge: str | None = None,
+    prompt: str | None = None,
+    kind: str | None = None,
+    machines: Texts = (),
     category: str | None = None,
     feature: Texts | Mapping[str, str | tuple[str, str]] = (),
     group: Texts = (),
@@ -235,6 +238,15 @@ def read_matches(
         log-likelihood of a match, and is not a number of matches.
     judge : str, optional
         Column of the judges.
+    prompt : str, optional
+        Column of the prompts, if judges saw the same two items for the same prompt in both orders.
+        Such votes get one label of the group "swap", and `leaderboard_model` joins them.
+    kind : str, optional
+        Column with the kind of each judge, such as human or llm, which becomes the group "kind",
+        for the `target` of `leaderboard_model`.
+    machines : str or list of str
+        Instead of `kind`, the names of the judges that are machines. The group "kind" then has the
+        labels "people" and "machines".
     category : str, optional
         Column that becomes the group "category".
     feature : list of str, or mapping

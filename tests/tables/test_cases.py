@@ -349,6 +349,29 @@ CASES = {
         {"winner": "w", "loser": "l", "missing": "drop"},
         "1-2 1:0; 1-3 0:1; 2-3 1:0",
     ),
+    "conversations of an arena are left aside": Case(
+        "arena.jsonl",
+        "matches",
+        {"first": "model_a", "second": "model_b", "outcome": "winner", "judge": "judge"},
+        "alpha-beta [judge=user 1] 1:0:0; alpha-gamma [judge=user 3] 0:0:1; "
+        "beta-gamma [judge=user 1] 0:1:0; gamma-alpha [judge=user 2] 0:0:1",
+        notes=("'tie (bothbad)' counts as a tie",),
+    ),
+    "objects of an arena have columns with dots": Case(
+        "arena.jsonl",
+        "matches",
+        {
+            "first": "model_a", "second": "model_b", "outcome": "winner",
+            "feature": ("toxic_chat_tag.roberta-large.probability",),
+        },
+        "alpha-beta 1:0:0; alpha-gamma 0:0:1; beta-gamma 0:1:0; gamma-alpha 0:0:1",
+    ),
+    "a conversation is not a label": Case(
+        "arena.jsonl",
+        "matches",
+        {"first": "model_a", "second": "model_b", "outcome": "winner", "judge": "conversation_a"},
+        words=("Column 'conversation_a'", "must hold text, numbers or dates", "in line 1"),
+    ),
 }  # fmt: skip
 
 

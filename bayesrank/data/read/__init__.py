@@ -44,9 +44,11 @@ from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.pair_entries import (
     BOTH_BAD,
     BOUNDARY,
+    ONE_ORDER,
     OUTCOMES,
     PREFERENCE,
     PROBABILITY,
+    SWAP,
     check_grades,
     who_won,
 )
@@ -66,9 +68,11 @@ __all__ = [
     "BOUNDARY",
     "BROKEN",
     "LINE",
+    "ONE_ORDER",
     "OUTCOMES",
     "PREFERENCE",
     "PROBABILITY",
+    "SWAP",
     "Entries",
     "Group",
     "Scores",

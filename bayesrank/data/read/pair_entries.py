@@ -51,6 +51,9 @@ PREFERENCE = (
 MOST_EDGES = 10  # between grades of margins, on each side
 BEYOND = 0.01  # share of the margins beyond the last edge
 
+SWAP, ONE_ORDER = "swap", "one order only"
+"""Name of the group of votes on the same pair in both orders, and its label of other judges."""
+
 BOUNDARY = "boundary"
 """Name of the axis of boundaries between grades."""
 
@@ -275,6 +278,71 @@ def check_exact(times: NDArray[np.float64], where: str) -> None:
         raise ValueError(
             f"The counts in {where} sum to {times.sum():g}; the largest supported sum is 2^53."
         )
+
+
+def swapped_votes(
+    sides: tuple[NDArray[Any], NDArray[Any], pd.Index],
+    judges: tuple[NDArray[Any], pd.Index],
+    prompts: tuple[NDArray[Any], pd.Index],
+) -> tuple[NDArray[np.int64], pd.Index]:
+    """Find votes of a judge on the same two items for the same prompt, in both orders.
+
+    Parameters
+    ----------
+    sides : (array, array, Index)
+        Positions of the first and second item of each vote, and the items.
+    judges, prompts : (array, Index)
+        Position of the judge and the prompt of each vote, and their labels.
+
+    Returns
+    -------
+    code, labels
+        The group of each vote. All votes of a judge on two items for a prompt have one label. Votes
+        of judges who saw nothing in both orders have the label `ONE_ORDER`.
+
+    Raises
+    ------
+    ValueError
+        If no judge saw a pair in both orders for a prompt.
+    """
+    one, other, items = sides
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    (who, judge_labels), (what, prompt_labels) = judges, prompts
+    row, unit = distinct_rows(
+        [
+            (who, len(judge_labels)),
+            (what, len(prompt_labels)),
+            (low, len(items)),
+            (high, len(items)),
+        ]
+    )
+    both = np.zeros((len(row), 2), dtype=bool)
+    both[unit, (one > other).astype(np.int8)] = True
+    swaps = np.zeros(len(judge_labels), dtype=bool)
+    swaps[who[row][both.all(axis=1)]] = True
+    if not swaps.any():
+        raise ValueError(
+            "`prompt` joins votes on the same two items and prompt in both orders, but no judge "
+            f"saw any. Judges saw all {len(row):,} combinations of two items and a prompt in one "
+            "order only. Leave `prompt` out."
+        )
+    joined = swaps[who[row]]
+    kept = row[joined]
+    text = pd.Series(_text_of(prompt_labels, what[kept])) + ": "
+    text += _text_of(items, low[kept]) + " - " + _text_of(items, high[kept])
+    if len(judge_labels) > 1:
+        text = _text_of(judge_labels, who[kept]) + ": " + text
+    if text.duplicated().any():  # labels with colons or dashes
+        text += " (" + pd.Series(np.arange(len(text))).astype(str) + ")"
+    labels = [*text] if joined.all() else [*text, ONE_ORDER]
+    place = np.full(len(row), len(kept))
+    place[joined] = np.arange(len(kept))
+    return place[unit], pd.Index(labels)
+
+
+def _text_of(axis: pd.Index, idx: NDArray[Any]) -> Any:
+    """Return labels as a series of text."""
+    return pd.Series(pd.Index(axis.map(str)).take(idx)).reset_index(drop=True)
 
 
 def feature_columns(features: MatchFeatures, taken: Collection[str]) -> dict[str, tuple[str, ...]]:

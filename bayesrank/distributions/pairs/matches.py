@@ -204,7 +204,9 @@ class BradleyTerry(PairOutcomes):
         With `Pairs`, deviations of items at the labels of a group, such as at a prompt. The dim of
         the variable is ``"prompt_item"`` for a group ``"prompt"``, with the labels of
         ``pairs.seen("prompt")``. A learned spread measures how strongly votes on one prompt are
-        correlated.
+        correlated. The dim may also be a group itself, such as
+        ``"swap"``. Such a deviation favours the item that is earlier on the axis, in all matches
+        of the label.
     total : tensor_like of int, (...), optional
         Matches of each pair, for draws. By default, `logp` uses the total of the value and draws
         have one match. Observed data contain their total.

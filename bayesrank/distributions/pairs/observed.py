@@ -31,7 +31,15 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import log_multinomial, pair_totals
-from bayesrank.data.read import BOTH_BAD, BOUNDARY, coord_values, counted, label_repr, quoted
+from bayesrank.data.read import (
+    BOTH_BAD,
+    BOUNDARY,
+    ONE_ORDER,
+    coord_values,
+    counted,
+    label_repr,
+    quoted,
+)
 from bayesrank.data.read import OUTCOMES as RESULTS
 from bayesrank.distributions.core.by_name import Axes, Named, by_axes, flat_places, has_dims
 from bayesrank.distributions.core.observed import (
@@ -124,7 +132,8 @@ class PairLayout(NamedTuple):
     utility: tuple[str, ...] = ()  # axes of utilities, without the items or sides
     group: tuple[str, ...] = ()  # axes of adherence, order effect and ties, if any
     slope: tuple[str, ...] | None = None  # axes of slopes, without the features
-    deviations: tuple[str, ...] = ()  # group of each deviation
+    deviations: tuple[str, ...] = ()  # group of each deviation of items
+    leads: tuple[str, ...] = ()  # group of each deviation of the lead
     ties: tuple[tuple[str, ...], ...] = ()  # axes of each effect on ties, the items last
     ordered: bool = False  # whether a pair differs from its mirror image
     groups: tuple[str, ...] = ()  # all groups of any parameter
@@ -137,7 +146,8 @@ class PairLayout(NamedTuple):
     @property
     def n_terms(self) -> tuple[int, int]:
         """Count the terms that the adherence multiplies, and the terms of ties."""
-        return 2 * len(self.deviations), sum(1 + (ITEM in axes) for axes in self.ties)
+        within = 2 * len(self.deviations) + len(self.leads)
+        return within, sum(1 + (ITEM in axes) for axes in self.ties)
 
 
 class ObservedPairRV(ObservedRV, PairRV):
@@ -426,6 +436,12 @@ def _terms(name: str, pairs: Pairs, layout: PairLayout) -> Terms:
         add(f"first at {group}", first, 1.0)
         add(f"second at {group}", second, -1.0)
         start += len(known)
+    for group in layout.leads:
+        labels_of = pairs.group_labels(group)
+        sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
+        known = (labels_of != ONE_ORDER)[codes[group]]
+        add(f"lead at {group}", codes[PAIR] + codes[group], sign * known)
+        start += len(labels_of)
     # the order of the items of a pair does not matter
     one, other = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
     for k, axes in enumerate(layout.ties):
@@ -472,6 +488,7 @@ class Parameters(NamedTuple):
     threshold: Named | None
     slope: Named | None
     deviations: list[tuple[TensorVariable, str]]  # each with its group
+    leads: list[tuple[TensorVariable, str]]
     ties: list[Named]
 
     def layout(self, pairs: Pairs) -> PairLayout:
@@ -483,7 +500,7 @@ class Parameters(NamedTuple):
         # if adherence, order effect, ties and thresholds have other axes, every pair is a group
         apart = {x.axes for x in shared} - {()}
         slopes = [] if self.slope is None else [self.slope]
-        groups = {group for _, group in self.deviations}
+        groups = {group for _, group in (*self.deviations, *self.leads)}
         groups.update(*(x.axes for x in (self.utility, *shared, *self.ties, *slopes)))
         effect = self.order_effect.value
         return PairLayout(
@@ -491,6 +508,7 @@ class Parameters(NamedTuple):
             group=(PAIR,) if len(apart) > 1 else next(iter(apart), ()),
             slope=None if self.slope is None else self.slope.axes[:-1],
             deviations=tuple(group for _, group in self.deviations),
+            leads=tuple(group for _, group in self.leads),
             ties=tuple(x.axes for x in self.ties),
             # cutpoints need not be symmetric
             ordered=cut or not (isinstance(effect, Constant) and not effect.data.any()),
@@ -500,7 +518,11 @@ class Parameters(NamedTuple):
     def effects(self) -> list[TensorVariable]:
         """List deviations, effects on ties and slopes, in the order of `Terms`."""
         slopes = [] if self.slope is None else [self.slope.value]
-        return [*(x for x, _ in self.deviations), *(x.value for x in self.ties), *slopes]
+        return [
+            *(x for x, _ in (*self.deviations, *self.leads)),
+            *(x.value for x in self.ties),
+            *slopes,
+        ]
 
     def at_pairs(
         self, rv_type: type[PairRV], layout: PairLayout, data: SimpleNamespace
@@ -600,9 +622,17 @@ def _read(name: str, parameter: str, value: Any, pairs: Pairs, dims: Any) -> Nam
     return by_axes(name, parameter, value, readings, _axes(pairs, dims), also=groups)
 
 
-def _read_deviation(name: str, deviation: Any, pairs: Pairs) -> tuple[TensorVariable, str]:
-    """Read a deviation, and find its group."""
+def _read_deviation(
+    name: str, deviation: Any, pairs: Pairs
+) -> tuple[tuple[TensorVariable, str], bool]:
+    """Read a deviation, find its group, and tell whether it is one of items.
+
+    Otherwise, it is a deviation of the lead, whose dim is a group.
+    """
     model = pm.modelcontext(None)
+    dims = model.named_vars_to_dims.get(getattr(deviation, "name", ""), ())
+    if len(dims) == 1 and dims[0] in pairs.groups:
+        return (_read(name, "deviation", deviation, pairs, None).value, dims[0]), False
     groups = {f"{group}_item": group for group in _groups(pairs)}
     dim = [*groups][-1]
     must = (
@@ -622,7 +652,7 @@ def _read_deviation(name: str, deviation: Any, pairs: Pairs) -> tuple[TensorVari
     (dim,) = found.axes
     if dim not in model.coords:
         model.add_coord(dim, labels[dim])
-    return found.value, groups[dim]
+    return (found.value, groups[dim]), True
 
 
 def _read_tie_effect(name: str, effect: Any, pairs: Pairs, dims: Any) -> Named:
@@ -669,6 +699,7 @@ def observe_pairs(
 
     dims = options.get("dims")
     read = partial(_read, name, pairs=pairs, dims=dims)
+    deviations = [_read_deviation(name, x, pairs) for x in _as_list(given.get("deviation", ()))]
     x = Parameters(
         utility=read("utility", utility),
         adherence=read("adherence", given.get("adherence", 1.0)),
@@ -676,7 +707,8 @@ def observe_pairs(
         tie=read(parameter, given.get(parameter, 0.0)),
         threshold=read("threshold", given.get("threshold", 0.0)) if grounded else None,
         slope=read("slope", given["slope"]) if "slope" in given else None,
-        deviations=[_read_deviation(name, x, pairs) for x in _as_list(given.get("deviation", ()))],
+        deviations=[x for x, of_items in deviations if of_items],
+        leads=[x for x, of_items in deviations if not of_items],
         ties=[
             _read_tie_effect(name, x, pairs, dims) for x in _as_list(given.get("tie_effect", ()))
         ],
