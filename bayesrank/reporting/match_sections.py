@@ -253,7 +253,8 @@ def swaps(posterior: Any, predicted: Any) -> Part:
     table = formatted(csv, "Judge", columns)
     table.index = pd.Index(with_noun("judge", csv.index), name="Judge")
     spread = posterior["posterior"]["swap_spread"]
-    odd = list(table.index[(np.minimum(csv["p_more"], 1 - csv["p_more"]) < RARE).to_numpy()])
+    p_more = csv["p_more"].to_numpy()
+    odd = list(table.index[np.minimum(p_more, 1 - p_more) < RARE])
     return Part(
         "Verdicts in both orders",
         paragraphs("swaps", spread=(float(spread.mean()), float(spread.std())), odd=some(odd, 5)),

@@ -105,16 +105,16 @@ def coverage_of(seed: int, n_folds: int) -> dict[str, float]:
     rng = np.random.default_rng(seed)
     utility = rng.normal(0, abs(rng.normal(0, LEARNED)), 8)
     rankings, means, _ = simulate(rng, Scenario(tuple(utility), n_folds=n_folds))
-    posterior = posterior_of(rankings, seed)
-    table = br.rank_summary(posterior, ci_prob=CI_PROB).loc[list(means)]
+    posterior, items = posterior_of(rankings, seed), [str(item) for item in means.columns]
+    table = br.rank_summary(posterior, ci_prob=CI_PROB).loc[items]
     low, high = table["rank_low"].to_numpy(), table["rank_high"].to_numpy()
     rank = _ranks(utility)
-    draws = posterior["posterior"]["utility"].sel(item=list(means)).transpose(..., "item").values
+    draws = posterior["posterior"]["utility"].sel(item=items).transpose(..., "item").values
     drawn = _ranks(draws.reshape(-1, 8))
     return {
         "ranks in their intervals": ((low <= rank) & (rank <= high)).mean(),
         "probability of the intervals": ((low <= drawn) & (drawn <= high)).mean(),
-    } | equivalence(posterior, list(means), utility, EVEN)
+    } | equivalence(posterior, items, utility, EVEN)
 
 
 def _ranks(utility: Any) -> Any:
@@ -207,17 +207,17 @@ def scores_of(seed: int, n_folds: int, scale: float) -> dict[str, float]:
     } | equivalence(posterior, items, utility, ROPE)
 
 
+def fitted_scores(how: Run, n_folds: int, scale: float) -> pd.DataFrame:
+    """Fit many tables of scores, one row each."""
+    n = 2 if how.quick else N_SCORES
+    return pd.DataFrame([scores_of(9000 * how.seed + k, n_folds, scale) for k in range(n)])
+
+
 def scores_table(how: Run) -> Table:
     """Compare the model of the scores with the truth."""
     rows = {}
     for name, n_folds, scale in (("utilities differ", 3, 0.5), ("all equal", 3, 0.0)):
-        n = 2 if how.quick else N_SCORES
-        found = how.once(
-            f"scores {name}",
-            lambda n=n, of=(n_folds, scale): pd.DataFrame(
-                [scores_of(9000 * how.seed + k, *of) for k in range(n)]
-            ),
-        )
+        found = how.once(f"scores {name}", partial(fitted_scores, how, n_folds, scale))
         row = {
             "utilities in their intervals": text(found["utilities in their intervals"]),
             "leader called better than another item": text(found["separated"]),
