@@ -305,6 +305,46 @@ def test_an_effect_that_the_model_includes_is_not_noted(groups, opinions):
     assert any("Votes of one prompt" in note for note in part.notes) == (not groups)
 
 
+BOTH_ORDERS = """left,right,result,who,prompt
+ale,bock,first,m1,1
+bock,ale,first,m1,1
+ale,cider,first,m1,2
+cider,ale,second,m1,2
+bock,cider,tie,m2,1
+cider,bock,second,m2,1
+ale,bock,first,ann,1
+bock,cider,first,ben,2
+cider,ale,tie,ann,3
+"""
+PEOPLE = ("--judge", "who", "--machines", "m1", "--machines", "m2", "--target", "people")
+
+
+@pytest.mark.slow
+def test_people_are_the_target_and_votes_in_both_orders_are_joined(folder, sampler):
+    (folder / "m.csv").write_text(BOTH_ORDERS, encoding="utf-8")
+    options = (*COLUMNS, *PEOPLE, "--prompt", "prompt", "--seed", 1)
+    output = data_of(run("matches", "m.csv", *options, "--json"))
+    models = [given["model"] for given in sampler]
+    assert ["bias" in model.named_vars for model in models] == [True, False, False]
+    assert ["swap_spread" in model.named_vars for model in models] == [True, False, True]
+    assert [len(model.coords["judge"]) for model in models] == [4, 2, 2]
+    (target,) = output["target"]
+    assert (target["target"], target["votes"], target["others"]) == ("people", 3, 6)
+    assert target["gain"] == pytest.approx(target["loss_alone"] - target["loss"], abs=1e-5)
+    assert {row["votes_of"] for row in output["ranks_by_kind"]} == {"both", "target", "others"}
+    flips = {row["judge"]: row for row in output["flips"]}
+    assert (flips["m1"]["pairs"], flips["m1"]["flips"], flips["m1"]["reversed"]) == (2, 0.5, 0.5)
+    assert (flips["m2"]["pairs"], flips["m2"]["flips"], flips["m2"]["reversed"]) == (1, 1, 0)
+    assert "a bias of other judges than people" in output["described"]
+    page = (OUT / "report.html").read_text(encoding="utf-8")
+    assert "Ranks by people, by machines, and by both" in page
+    assert "Let judges of people judge them" in page or "certain" in page
+    assert "target=&#39;people&#39;" in page or "target='people'" in page
+    again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
+    assert again["target"] == output["target"]
+    assert again["flips"] == output["flips"]
+
+
 @pytest.mark.slow
 def test_judges_of_families_are_counted(folder, sampler):
     table = pd.concat([pd.read_csv("m.csv")] * 3)

@@ -78,8 +78,8 @@ def test_the_only_machine_has_no_opinions_beside_its_bias():
 def test_people_have_opinions_of_a_spread_of_their_own():
     model = br.leaderboard_model(votes_of(), target="people", opinions=True)
     assert {"judge_spread", "other_spread"} <= model.named_vars.keys()
-    assert model["judge_item_z"].type.shape == (5,)  # ann saw three items, and bob two
-    assert model["other_item_z"].type.shape == (6,)
+    assert len(model.coords["target_judge_item"]) == 5  # ann saw three items, and bob two
+    assert len(model.coords["other_judge_item"]) == 6
 
 
 def test_each_other_kind_has_a_bias_and_an_adherence():

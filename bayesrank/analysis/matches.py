@@ -111,6 +111,12 @@ ties_by, target, kind, swaps
         return {name: used.get(name, getattr(self, name)) for name in self.ARGUMENTS}
 
     @property
+    def all_groups(self) -> list[str]:
+        """Groups whose labels have deviations, also of kinds and of votes in both orders."""
+        more = [SWAP] if self.swaps else []
+        return [*self.groups, *more, *([] if self.kind is None else [self.kind])]
+
+    @property
     def feature_names(self) -> list[str]:
         """Names of the features that the model adjusts for."""
         names = self.pairs.feature_names

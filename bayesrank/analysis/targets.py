@@ -183,17 +183,18 @@ def opinions(pairs: Pairs, kinds: Kinds, scale: Any, *, of_target: bool) -> Tens
     alone = np.bincount(kinds.of_judge[~kinds.is_target], minlength=len(kinds.others)) == 1
     is_target = kinds.is_target[whose]
     other = ~is_target & ~alone[kinds.of_judge[whose]]
-    parts = [("judge", is_target)] if of_target else []
-    parts += [("other", other)] if other.any() else []
+    parts = [("judge", TARGET_JUDGE, is_target)] if of_target else []
+    parts += [("other", OTHER_JUDGE, other)] if other.any() else []
     if not parts:
         return None
-    dim = f"{JUDGE}_item"
-    model.add_coord(dim, coord_values(seen.labels))
+    dim, labels = f"{JUDGE}_item", coord_values(seen.labels)
+    model.add_coord(dim, labels)
     out = pt.zeros(len(whose))
-    for name, which in parts:
+    for name, judge, which in parts:
         rows = np.flatnonzero(which)
+        model.add_coord(f"{judge}_item", labels[rows])
         spread = pm.HalfNormal(f"{name}_spread", scale)
-        z = pm.Normal(f"{name}_item_z", 0, 1, shape=len(rows))
+        z = pm.Normal(f"{name}_item_z", 0, 1, dims=f"{judge}_item")
         out = out[rows].set(spread * z)
     return pm.Deterministic(f"{JUDGE}_deviation", out, dims=dim)
 

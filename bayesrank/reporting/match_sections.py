@@ -104,7 +104,7 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         out.append(
             audit_of(
                 pairs,
-                analysis.groups,
+                analysis.all_groups,
                 order=analysis.order_effect,
                 opinions=analysis.differ,
                 leader=summary.index[0],
