@@ -80,8 +80,8 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         out.append(grades(posterior, predicted, pairs))
     if analysis.judges:
         out.append(judges(posterior, pairs, MOST_JUDGES, layout, analysis.kinds))
-    joined = analysis.swaps and ONE_ORDER not in pairs.group_labels(SWAP)
-    if analysis.swaps:
+    joined = analysis.joins and ONE_ORDER not in pairs.group_labels(SWAP)
+    if analysis.joins:
         out.append(swaps(posterior, predicted))
     by = ["judge"] if analysis.judges else []
     if analysis.categories:
@@ -233,7 +233,8 @@ def swaps(posterior: Any, predicted: Any) -> Part:
     table = formatted(csv, "Judge", columns)
     table.index = pd.Index(with_noun("judge", csv.index), name="Judge")
     spread = posterior["posterior"]["swap_spread"]
-    odd = list(table.index[(np.minimum(csv["p_more"], 1 - csv["p_more"]) < RARE).to_numpy()])
+    p = csv["p_more"].to_numpy()
+    odd = list(table.index[np.minimum(p, 1 - p) < RARE])
     return Part(
         "Verdicts in both orders",
         paragraphs("swaps", spread=(float(spread.mean()), float(spread.std())), odd=some(odd, 5)),
