@@ -148,8 +148,8 @@ def test_people_as_the_target_need_no_swaps():
     from bayesrank.analysis.matches import MatchAnalysis
 
     mine, theirs = MatchAnalysis(votes, target="people").of_kinds()
-    assert not mine.swaps
-    assert theirs.swaps
+    assert not mine.joins
+    assert theirs.joins
     assert [*theirs.pairs.group_labels("swap")] == ["m1: p: a - b", "m1: p: b - c", "m1: q: a - b"]
 
 

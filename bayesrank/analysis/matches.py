@@ -78,7 +78,8 @@ ties_by, target, kind, swaps
         self.judges = len(pairs.judges) > 1
         if "judge" in groups:
             opinions = self.opinions = True
-        self.swaps = SWAP in pairs.groups if swaps is None else swaps
+        self.swaps = swaps
+        self.joins = SWAP in pairs.groups if swaps is None else swaps
         self.target = target
         self.kinds = None if target is None else kinds_of(pairs, target, kind)
         self.kind = None if self.kinds is None else self.kinds.group
@@ -113,7 +114,7 @@ ties_by, target, kind, swaps
     @property
     def all_groups(self) -> list[str]:
         """Groups whose labels have deviations, also of kinds and of votes in both orders."""
-        more = [SWAP] if self.swaps else []
+        more = [SWAP] if self.joins else []
         return [*self.groups, *more, *([] if self.kind is None else [self.kind])]
 
     @property
@@ -143,7 +144,7 @@ ties_by, target, kind, swaps
             features=self.feature_names,
             groups=self.groups,
             target=self.target,
-            swaps=self.swaps,
+            swaps=self.joins,
         )
 
     def of_kinds(self) -> "tuple[MatchAnalysis, MatchAnalysis]":
@@ -157,7 +158,7 @@ ties_by, target, kind, swaps
         same = self.arguments | {"target": None, "kind": None, "ties_by": []}
         if "judge" not in same["groups"]:
             same["opinions"] = self.opinions
-        same["swaps"] = None if self.swaps else False
+        same["swaps"] = None if self.joins else False
         mine, theirs = of_kinds(self.pairs, self.kinds)
         return MatchAnalysis(mine, **same), MatchAnalysis(theirs, **same)
 
@@ -205,7 +206,7 @@ ties_by, target, kind, swaps
             labels = np.bincount(seen)
             ties = self.ties and group != "judge"
             apart.append((len(seen) + ties * len(labels), int(labels.max()) + ties))
-        if self.swaps:
+        if self.joins:
             apart.append((len(pairs.group_labels(SWAP)), 1))
         free = rest + sum(number for number, _ in apart)
         return Size(self.entries, free, 2 * free, *max(apart))

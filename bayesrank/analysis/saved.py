@@ -175,7 +175,7 @@ def read_data(posterior: xr.DataTree, record: FitRecord) -> Any:
     try:
         kept = Kept(posterior, "y")
         named = [arguments.get(name) for name in ("category", "cluster", "kind", "neutral", "time")]
-        named += [SWAP] if arguments.get("swaps") else []
+        named += [SWAP] if arguments.get("swaps", False) is not False else []
         groups = [name for name in (*named, *arguments.get("groups", ())) if name is not None]
         with warnings.catch_warnings():  # the notes of the fit say so already
             warnings.simplefilter("ignore", UninformativeRankingWarning)
