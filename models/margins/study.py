@@ -6,9 +6,13 @@ the logarithm of the mean probability of what happened, over the draws of the po
 the log loss of "who won" minus the log loss of a model, match by match.
 
 Run ``python -m models.margins.study [FOLDER]`` with the folder of ``england.csv``, by default
-``football`` in ``BAYESRANK_DATA``. It writes its table into ``RESULTS.md``.
+``football`` in ``BAYESRANK_DATA``. It writes its table into ``RESULTS.md``. ``--table leagues``
+predicts other leagues, from the package football.json 1.0.0 of the npm registry (public domain),
+unpacked into the folder ``football.json`` beside ``england.csv``.
 """
 
+import json
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +36,27 @@ def read(path: Path) -> pd.DataFrame:
     return table.assign(margin=table["home_goals"] - table["away_goals"])
 
 
-def parts(table: pd.DataFrame, season: str, before: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+LEAGUES = {"at": "Austria", "de": "Germany", "es": "Spain", "it": "Italy"}
+
+
+def read_league(folder: Path, league: str) -> pd.DataFrame:
+    """Read all matches of a league with a score, from the files of football.json."""
+    rows = []
+    for path in sorted(folder.glob(f"*/{league}.1.json")):
+        for matches in json.loads(path.read_text("utf-8"))["rounds"]:
+            rows += [
+                (x["date"], path.parent.name, x["team1"]["key"], x["team2"]["key"], margin)
+                for x in matches["matches"]
+                if x["score1"] is not None
+                for margin in [x["score1"] - x["score2"]]
+            ]
+    table = pd.DataFrame(rows, columns=["date", "season", "home", "away", "margin"])
+    return table.assign(date=pd.to_datetime(table["date"])).sort_values("date", kind="stable")
+
+
+def parts(
+    table: pd.DataFrame, season: str, before: str | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the matches to learn from, and those of the rest of a season to predict."""
     january = pd.Timestamp(year=int(season[:4]) + 1, month=1, day=1)
     here = table["season"] == season
@@ -56,15 +80,11 @@ def log_losses(
     return -np.log(p[np.arange(len(p)), happened])
 
 
-def football_table(how: Run) -> Table:
-    """Compare the models season by season."""
-    table = read(how.folder / "england.csv")
-    seasons = sorted(table["season"].unique())
-    pairs = list(pairwise(seasons))
-    options, pairs = (REDUCED, pairs[:1]) if how.quick else (SAMPLING, pairs)
+def compared(how: Run, seasons: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """Compare the models over seasons, each with the matches to learn from and to predict."""
+    options = REDUCED if how.quick else SAMPLING
     losses: dict[str, list[NDArray[np.float64]]] = {model: [] for model in MODELS}
-    for before, season in pairs:
-        known, coming = parts(table, season, before)
+    for season, (known, coming) in seasons.items():
         for model, found in losses.items():
             compute = partial(log_losses, known, coming, model, how.seed, **options)
             found.append(how.once(f"{season} {model}", compute))
@@ -80,8 +100,37 @@ def football_table(how: Run) -> Table:
             "seasons with a gain": f"{sum(x.mean() > 0 for x in gains)} of {len(gains)}",
         }
     rows["who won"] |= {"gain": np.nan, "standard error": np.nan, "seasons with a gain": ""}
-    digits = {"matches": 0, "log loss": 4, "gain": 4, "standard error": 4}
-    return Table(pd.DataFrame.from_dict(rows, orient="index"), digits=digits, corner="model")
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+DIGITS = {"matches": 0, "log loss": 4, "gain": 4, "standard error": 4}
+
+
+def football_table(how: Run) -> Table:
+    """Compare the models season by season."""
+    table = read(how.folder / "england.csv")
+    pairs = list(pairwise(sorted(table["season"].unique())))[: 1 if how.quick else None]
+    seasons = {season: parts(table, season, before) for before, season in pairs}
+    return Table(compared(how, seasons), digits=DIGITS, corner="model")
+
+
+def leagues_table(how: Run) -> Table:
+    """Compare the models on other leagues; a league's first season has none before it."""
+    seasons = {}
+    for league, name in LEAGUES.items():
+        table = read_league(how.folder / "football.json", league)
+        names = sorted(table["season"].unique())
+        for before, season in pairwise([None, *names]):
+            known, coming = parts(table, season, before)
+            if len(coming) and {*coming["home"], *coming["away"]} <= {
+                *known["home"],
+                *known["away"],
+            }:
+                seasons[f"{name} {season}"] = known, coming
+    some = [*seasons][: 1 if how.quick else None]
+    found = compared(how, {season: seasons[season] for season in some})
+    files = [how.folder / "football.json" / "package.json"]
+    return Table(found, digits=DIGITS, corner="model", files=files)
 
 
 TABLES = {"football": football_table}
@@ -89,7 +138,11 @@ TABLES = {"football": football_table}
 
 def main(arguments: list[str] | None = None) -> dict[str, Table]:
     """Compute the table and write it into ``RESULTS.md``."""
-    return run("margins", TABLES, data="football", files="england.csv", arguments=arguments)
+    on_demand = {"leagues": leagues_table}
+    return run(
+        "margins", TABLES, on_demand=on_demand, data="football", files="england.csv",
+        arguments=arguments,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

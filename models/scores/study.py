@@ -75,10 +75,11 @@ def text(values: Any) -> str:
     """Write a mean in percent with its standard error."""
     values = pd.Series(values).dropna().astype(float)
     mean = float(values.mean())
-    # with few errors, the standard error of the rate that adds two successes and two failures
-    p = (float(values.sum()) + 2) / (len(values) + 4)
-    spread = float(np.sqrt(p * (1 - p) / (len(values) + 4)))
-    if not values.isin([0, 1]).all():
+    if values.isin([0, 1]).all():
+        # with few errors, the standard error of the rate that adds two successes and two failures
+        p = (float(values.sum()) + 2) / (len(values) + 4)
+        spread = float(np.sqrt(p * (1 - p) / (len(values) + 4)))
+    else:
         spread = float(np.std(values, ddof=1) / np.sqrt(len(values)))
     return f"{100 * mean:.1f} ({100 * spread:.1f})"
 
