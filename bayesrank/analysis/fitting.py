@@ -22,7 +22,7 @@ FEWEST, SOME = 100, 100_000
 TOO_LONG = 600  # seconds of sampling beyond which the answer is approximate
 # Number of entries times steps for which sampling surely takes less. Each entry takes 0.1 µs in a
 # gradient (8 ms for 2,000 rankings of 40 items with ties), and a step has 20 gradients.
-SURELY_SHORT = 120_000_000
+SURELY_SHORT = 20_000_000
 
 
 def check_size(analysis: Analysis, settings: Settings, listener: Listener, *, quick: bool) -> None:

@@ -234,9 +234,9 @@ def _propose_hyper(
         uniform = qmc.Sobol(n_hyper, rng=rng).random(n)
     z = t.ppf(uniform, HYPER_TAIL)
     side = WIDE * np.where(z < 0, sides[0], sides[1])
-    log_density = (t.logpdf(z, HYPER_TAIL) - np.log(side)).sum(axis=1)
+    log_density = -(HYPER_TAIL + 1) / 2 * np.log1p(z**2 / HYPER_TAIL) - np.log(side)
     hyper = weight @ nodes.hyper + (centre + z * side) @ axes.T
-    return hyper, log_density
+    return hyper, log_density.sum(axis=1)
 
 
 def _propose_latent(
