@@ -65,6 +65,8 @@ TESTS = ROOT / "tests"
 
 # Examples that compile for a sampler, half a minute each; tests beside them run the same.
 SLOW_EXAMPLES = {
+    "bayesrank.inference.approximation.nested.fit_inla",
+    "bayesrank.inference.mixtures.em.fit_mixture",
     "bayesrank.reporting.report.report",
     "bayesrank.inference.dynamic.forward.forward_validation",
     "bayesrank.distributions.mallows.generalized.GeneralizedMallows",

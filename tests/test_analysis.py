@@ -105,7 +105,12 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+SLOW = "grades", "stated"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[pytest.mark.slow] if x in SLOW else []) for x in MODELS]
+)
 def test_a_posterior_restores_the_analysis_that_made_it(name):
     model = MODELS[name]()
     made = analysis_of(model)

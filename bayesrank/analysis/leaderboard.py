@@ -273,7 +273,7 @@ def leaderboard_model(
             "`swaps` is True, but the pairs do not say which votes are on the same prompt. Name "
             "the column of prompts with `prompt` when you read the table."
         )
-    swaps = SWAP in pairs.groups if swaps is None else swaps
+    joins = SWAP in pairs.groups if swaps is None else swaps
     order_effect = pairs.ordered if order_effect is None else order_effect
     arguments = {
         "category": category, "groups": list(groups), "features": features, "opinions": opinions,
@@ -350,7 +350,7 @@ def leaderboard_model(
             parts["deviation"].append(biases(pairs, kinds, size))
             apart = judge_opinions(pairs, kinds, size, of_target=differ)
             parts["deviation"] += [] if apart is None else [apart]
-        if swaps:
+        if joins:
             parts["deviation"].append(sampled_deviations(SWAP, size, SWAP))
         if graded:
             cut = _cutpoints(pairs, judges)

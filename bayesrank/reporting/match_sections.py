@@ -87,8 +87,8 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         out.append(part)
     if analysis.judges:
         out.append(judges(posterior, pairs, MOST_JUDGES, layout, analysis.kinds))
-    joined = analysis.swaps and ONE_ORDER not in pairs.group_labels(SWAP)
-    if analysis.swaps:
+    joined = analysis.joins and ONE_ORDER not in pairs.group_labels(SWAP)
+    if analysis.joins:
         out.append(swaps(posterior, predicted))
     by = ["judge"] if analysis.judges else []
     if analysis.categories:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import bayesrank as br
-from bayesrank.inference.sampling.nuts import sample
+from bayesrank.inference import sample
 from bayesrank.priors import LEARNED
 from models.scores.model import PROB, Scenario, autorank, baycomp, bbtcomp, describe, simulate
 from models.shared.results import Run, Table, run

@@ -86,6 +86,7 @@ def test_a_spread_that_is_all_but_known_needs_one_node(monkeypatch):
     check_groups(out["posterior"], y)
 
 
+@pytest.mark.slow
 def test_where_rough_derivatives_are_no_precision_the_search_takes_exact_ones(monkeypatch):
     gaussian, refused = Joint.gaussian, []
 
@@ -583,6 +584,7 @@ def test_the_marginal_of_a_scale_counts_what_the_nearest_normal_leaves_out():
     assert bounds[1] - bounds[0] < rise - 0.15  # the bound favours the small scale
 
 
+@pytest.mark.slow
 def test_many_small_blocks_have_the_nearest_normal_instead_of_that_at_their_mode():
     model = leaderboard_model(votes_by_prompt_and_judge(12, 300), groups=["prompt"])
     names = learned_scales(model)

@@ -182,6 +182,7 @@ def test_draws_of_many_items_have_the_spread_of_a_dense_matrix(monkeypatch, rng)
         np.testing.assert_allclose(a.std("sample"), sd, rtol=5.5 / np.sqrt(n))
 
 
+@pytest.mark.slow
 def test_memory_is_linear_in_many_items(rng):
     n = 4_000
     first = rng.integers(n, size=n)

@@ -16,7 +16,7 @@ from tests.tables.reading import (
     same,
 )
 
-SHORT, LONG = 300, 6_000
+SHORT, LONG = 120, 6_000
 FORMAT = ("encoding", "header", "decimal")
 BY_COMMAND = 8  # the command reads every eighth table as well
 
