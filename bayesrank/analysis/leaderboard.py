@@ -53,7 +53,7 @@ variable                  dims            prior                                 
 ``judge_cutpoint``        judge, …        gaps × exp(cutpoint_spread × N(0, 1))     grades, judges
 ``cutpoint_spread``                       HalfNormal(1)                             grades, judges
 ``tie_theta``                             exp(the cutpoint next to the middle)      grades
-``tie_gap``                               HalfNormal(1), the logarithm of tie_theta both bad
+``tie_gap``                               HalfNormal(1), the log of tie_theta        both bad
 ``judge_theta``           judge           exp(tie_gap × exp(tie_spread × N(0, 1)))  both bad, judges
 ``threshold``                             Normal(0, 2)                              both bad
 ``judge_threshold``       judge           threshold + threshold_spread × N(0, 1)    both bad, judges
