@@ -610,7 +610,7 @@ GRADED = [
 
 
 class GroundedCase(PairCase):
-    """Outcomes of a pair, of which the last is that both are bad."""
+    """Outcomes of a pair. The last one says that both are bad."""
 
     def relabelled(self, order: np.ndarray) -> Self:
         """The same pair the other way round."""

@@ -208,3 +208,14 @@ def test_flips_need_prompts_and_predictions():
         br.flip_rates(tree)
     with pytest.raises(ValueError, match="'y' is not grouped by 'pairs'"):
         br.flip_rates(tree, group="pairs")
+
+
+def test_only_the_group_of_swaps_has_a_label_without_a_deviation():
+    table = TABLE.assign(tone=[ONE_ORDER, *["other"] * (len(TABLE) - 1)])
+    pairs = votes_of(table, by="tone", prompt=None)
+    with pm.Model(coords=pairs.coords) as model:
+        apart = pm.Flat("apart", dims="tone")
+        br.Davidson("y", np.zeros(3), nu=1.0, deviation=apart, observed=pairs)
+    logp = model.compile_logp(vars=model["y"])
+    place = list(model.coords["tone"]).index(ONE_ORDER)
+    assert logp({"apart": np.eye(2)[place]}) != pytest.approx(logp({"apart": np.zeros(2)}))

@@ -310,3 +310,21 @@ def test_wrong_votes_are_not_compared():
         br.target_check(joint, joint, target="human")
     with pytest.raises(ValueError, match="The 1 vote of the kind 'people' in the first"):
         br.target_check(joint, likelihoods(counts[1:], ["people"], rng), target="people")
+
+
+def test_rows_about_other_items_are_not_compared():
+    def about(items, order):
+        rng = np.random.default_rng(1)
+        tree = likelihoods(np.array([[1, 0, 0]] * 2), ["people"] * 2, rng)
+        place = {item: k for k, item in enumerate(order)}
+        first, second = np.array([[place[x] for x in pair] for pair in items]).T
+        data = tree["constant_data"].to_dataset()
+        data["y_first"], data["y_second"] = ("pair", first), ("pair", second)
+        data["y_item_matches"] = ("item", [2, 1, 1])
+        tree["constant_data"] = xr.DataTree(data.assign_coords(item=list(order)))
+        return tree
+
+    one, other = about(["ab", "ac"], "abc"), about(["ab", "ac"], "cba")
+    assert br.target_check(one, other, target="people").votes == 2
+    with pytest.raises(ValueError, match="Fit the same rows, in the same order"):
+        br.target_check(one, about(["ac", "ab"], "abc"), target="people")

@@ -30,7 +30,7 @@ OTHER_KIND, OTHER_JUDGE, TARGET_JUDGE = "other_kind", "other_judge", "target_jud
 
 
 class Kinds(NamedTuple):
-    """The kinds of the judges, of which one is the target."""
+    """The kinds of the judges. One of them is the target."""
 
     group: str
     target: str

@@ -1,7 +1,7 @@
 r"""Votes in both orders: one judge sees the same two answers twice, and prefers the same one.
 
-Story: a judge model compares two answers to each prompt, in both orders. It has an opinion of the
-two answers to this prompt, beside the mean qualities of the two systems. Both votes show this
+Story: a judge model compares two answers to each prompt, in both orders. Its opinion
+of the two answers to a prompt differs from its opinion of the two systems. Both votes show this
 opinion, so they are not two independent votes.
 
     utility[i]       ~ Normal(0, 1), centred

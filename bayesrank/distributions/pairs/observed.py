@@ -35,6 +35,7 @@ from bayesrank.data.read import (
     BOTH_BAD,
     BOUNDARY,
     ONE_ORDER,
+    SWAP,
     coord_values,
     counted,
     label_repr,
@@ -439,7 +440,7 @@ def _terms(name: str, pairs: Pairs, layout: PairLayout) -> Terms:
     for group in layout.leads:
         labels_of = pairs.group_labels(group)
         sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
-        known = (labels_of != ONE_ORDER)[codes[group]]
+        known = ((labels_of != ONE_ORDER) | (group != SWAP))[codes[group]]
         add(f"lead at {group}", codes[PAIR] + codes[group], sign * known)
         start += len(labels_of)
     # the order of the items of a pair does not matter

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesrank.data.derive import log_multinomial
 from bayesrank.data.read import counted
 from bayesrank.results.evaluation.loo import ParetoKWarning, loo_of
 from bayesrank.results.evaluation.psis import good_pareto_k
-from bayesrank.schema import COUNTS, VOTES, WEIGHT, Kept
+from bayesrank.schema import COUNTS, FIRST, SECOND, VOTES, WEIGHT, Kept
 
 __all__ = ["TargetCheck", "target_check"]
 
@@ -119,6 +120,8 @@ def target_check(
     same = np.array_equal(counts[rows].sum(axis=1), mine[COUNTS].sum(axis=1)) and np.array_equal(
         counts[rows][:, :n_outcomes], mine[COUNTS][:, :n_outcomes]
     )
+    if FIRST in kept and FIRST in mine:
+        same = same and np.array_equal(_ends(kept)[rows], _ends(mine))
     if not same:
         raise ValueError(
             f"The {counted(int(counts[rows].sum()), 'vote')} of the kind {target!r} in the first "
@@ -142,3 +145,9 @@ def target_check(
         se=float(np.sqrt(len(gains) * gains.var(ddof=1))) / n if len(gains) > 1 else np.nan,
         rough=int((bad[0][rows] | bad[1]).sum()),
     )
+
+
+def _ends(kept: Kept) -> NDArray[Any]:
+    """Return the labels of the two items of each row."""
+    ends = np.stack([kept[FIRST].to_numpy(), kept[SECOND].to_numpy()], axis=1)
+    return ends if kept.items is None else kept.items.to_numpy()[ends]
